@@ -1,0 +1,1 @@
+"""How delayed callbacks become targets, lessons and updates. Pure functions, no torch."""

@@ -1,0 +1,1 @@
+"""One physical small language model: prompts, adapters, engines."""

@@ -1,0 +1,1 @@
+"""The Gradio screens; handlers only translate between widgets and the core."""

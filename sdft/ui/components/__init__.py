@@ -1,0 +1,1 @@
+"""Persistent browser components of the screens."""

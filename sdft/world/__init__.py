@@ -1,0 +1,1 @@
+"""The phone and its owner: routes, notifications, people, streams. Knows no model."""
