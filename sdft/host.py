@@ -68,7 +68,7 @@ class Hosted:
         return self._busy == 0
 
     def wait_for_change(self, revision: int, timeout: float) -> bool:
-        """Block until ``revision`` is out of date; False if that takes longer than ``timeout`` s."""
+        """Block until ``revision`` is out of date; False after ``timeout`` seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: self._revision > revision, timeout)
 
@@ -81,7 +81,7 @@ class Hosted:
 
     def begin(self) -> Future:
         """Decide on the first card, or finish what a stopped process left undone."""
-        return self._command("deciding", self._resume)
+        return self._command("deciding", self.session.catch_up)
 
     def react(self, notification_id: str, outcome: Outcome) -> Future:
         """Record a gesture; after the newest card's, decide on the next one."""
@@ -136,12 +136,6 @@ class Hosted:
         while self.session.lessons_due:
             self.session.learn()
             self._show(self.activity)
-
-    def _resume(self) -> None:
-        session = self.session
-        session.learn_all()
-        if session.decisions == 0:
-            session.advance()
 
     def _react(self, notification_id: str, outcome: Outcome) -> None:
         session = self.session

@@ -269,22 +269,25 @@ class Session:
             raise OrderError("the clock has moved already; decide next")
         if self.lessons_due:
             raise OrderError(f"{self.lessons_due} lessons are due; learn first")
-        added = self._commit([Waited(clock=MINUTES_PER_DECISION * self._decided)])
-        return added + self.release()
+        clock = MINUTES_PER_DECISION * self._decided
+        return self._commit([Waited(clock=clock), *self._maturing(clock)])
 
     def release(self) -> list[Record]:
         """Release every callback whose window has closed at the present clock."""
-        due = [
+        due = self._maturing(self.phone.clock)
+        return self._commit(due) if due else []
+
+    def _maturing(self, clock: int) -> list[Record]:
+        return [
             Matured(
                 t=item.decision.t,
                 notification_id=item.id,
                 outcome=item.outcome,
-                clock=self.phone.clock,
+                clock=clock,
                 reward=item.outcome.reward,
             )
-            for item in self.phone.due()
+            for item in self.phone.due(clock)
         ]
-        return self._commit(due) if due else []
 
     def learn(self) -> list[Record]:
         """Learn from the next matured callback: review it, then update the adapter.
@@ -299,10 +302,10 @@ class Session:
 
     def review(self) -> list[Record]:
         """The teacher rereads the next matured decision; its target becomes a lesson."""
-        if not self._to_review:
-            raise OrderError("no callback has matured; wait or react first")
         if self._to_update is not None:
             raise OrderError("the last lesson has not been learned; update first")
+        if not self._to_review:
+            raise OrderError("no callback has matured; wait or react first")
         started = time.perf_counter()
         item = self._to_review[0]
         decision, outcome = item.decision, item.outcome
@@ -377,12 +380,24 @@ class Session:
         With ``learn_behind`` the lessons that mature now are left for the caller to learn while the
         owner looks at the card.
         """
-        added = self.learn_all()
+        added: list[Record] = []
         if not self._ready_to_decide:
-            added += self.wait()
-            if not self.settings.learn_behind:
-                added += self.learn_all()
+            added += self.learn_all() + self.wait()
+        if not self.settings.learn_behind:
+            added += self.learn_all()
         return added + (self.decide() if self._decided < len(self._stream) else [])
+
+    def catch_up(self) -> list[Record]:
+        """Finish a step that was cut off: show the card that is missing, if one is.
+
+        After a stop or a full disk the newest card may have been answered without a next one.
+        """
+        added = self.release()
+        newest = self.phone.current
+        missing = newest is None or newest.answered or newest.acknowledged
+        if missing and self._decided < len(self._stream):
+            added += self.advance()
+        return added
 
     def change_settings(self, settings: Settings) -> list[Record]:
         """Use other settings from here on."""

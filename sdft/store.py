@@ -33,9 +33,15 @@ CREATE TABLE IF NOT EXISTS records (
     session TEXT NOT NULL REFERENCES sessions(id), number INTEGER NOT NULL, json TEXT NOT NULL,
     PRIMARY KEY (session, number)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS checkpoints (
-    session TEXT PRIMARY KEY REFERENCES sessions(id), number INTEGER NOT NULL, tensors BLOB NOT NULL);
+    session TEXT PRIMARY KEY REFERENCES sessions(id), number INTEGER NOT NULL,
+    tensors BLOB NOT NULL);
 """
 _VERSION = 1
+_NOT_SAVED = (
+    "this step could not be saved ({error}), so it did not happen. Free some space for {path} and "
+    "do it again."
+)
+_NOT_READ = "cannot read {path}: {error}. Choose another folder with --data-dir."
 
 
 class StoreError(RuntimeError):
@@ -79,6 +85,7 @@ class Store:
     def _prepare(self) -> None:
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=FULL")
+        self._connection.execute("PRAGMA foreign_keys=ON")
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
         if version not in (0, _VERSION):
             raise StoreError(
@@ -94,25 +101,26 @@ class Store:
             self._connection.close()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, begin: str, trouble: str) -> Iterator[sqlite3.Connection]:
         with self._lock:
             try:
-                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.execute(begin)
                 yield self._connection
                 self._connection.execute("COMMIT")
             except sqlite3.Error as error:
+                raise StoreError(trouble.format(error=error, path=self.path)) from error
+            finally:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
-                raise StoreError(
-                    f"this step could not be saved ({error}), so it did not happen. Free some "
-                    f"space for {self.path} and do it again."
-                ) from error
+
+    def _writing(self):
+        return self._transaction("BEGIN IMMEDIATE", _NOT_SAVED)
 
     def create(self, header: Header, stream: Sequence[Notification]) -> str:
         """Store a new session and return its id."""
         session = uuid.uuid4().hex
         lines = "\n".join(dump_line(item) for item in stream)
-        with self._transaction() as db:
+        with self._writing() as db:
             db.execute(
                 "INSERT INTO sessions (id, header, stream) VALUES (?, ?, ?)",
                 (session, to_json(header), lines),
@@ -128,7 +136,7 @@ class Store:
     ) -> None:
         """Add records, and replace the checkpoint if one is given, in one transaction."""
         lines = [to_json(record) for record in records]
-        with self._transaction() as db:
+        with self._writing() as db:
             query = "SELECT COALESCE(MAX(number), 0) FROM records WHERE session = ?"
             (last,) = db.execute(query, (session,)).fetchone()
             db.executemany(
@@ -142,23 +150,28 @@ class Store:
                 )
 
     def load(self, session: str, layout: AdapterLayout) -> Saved | None:
-        """A stored session, or None if there is none of this id."""
-        with self._lock:
-            row = self._connection.execute(
+        """A stored session, or None if there is none of this id.
+
+        Raises:
+            StoreError: the file is damaged or has gone.
+        """
+        # One transaction, so that the checkpoint is never ahead of the records.
+        with self._transaction("BEGIN", _NOT_READ) as db:
+            row = db.execute(
                 "SELECT header, stream FROM sessions WHERE id = ?", (session,)
             ).fetchone()
             if row is None:
                 return None
-            lines = self._connection.execute(
+            lines = db.execute(
                 "SELECT json FROM records WHERE session = ? ORDER BY number", (session,)
             ).fetchall()
-            blob = self._connection.execute(
+            blob = db.execute(
                 "SELECT tensors FROM checkpoints WHERE session = ?", (session,)
             ).fetchone()
         return Saved(
             session,
             header_from_json(row[0]),
-            tuple(read_stream(row[1].splitlines(), name="stored stream")),
+            tuple(read_stream(row[1].split("\n"), name="stored stream")),
             tuple(record_from_json(line) for (line,) in lines),
             _unpack(blob[0], layout) if blob else None,
         )

@@ -183,8 +183,10 @@ function startPlay(root) {
 
   function receive(view) {
     if (!isNews(view)) return;
-    last = view;
-    draw(view);
+    // A problem without a session is a refusal: everything else on the screen is still true.
+    const refusal = !view.session && last && view.state && view.state.kind === 'problem';
+    last = refusal ? { ...last, ...view } : view;
+    draw(last);
   }
 
   window.addEventListener('sdft:view:play', (event) => receive(event.detail));

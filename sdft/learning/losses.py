@@ -1,12 +1,12 @@
 """The loss of an update step, as a pure function with its exact gradient.
 
-Every method here minimises one form (PROTOCOL.md sections 5 and 7):
+Every method here minimises one form (PROTOCOL.md sections 5 and 7), with p = softmax(z):
 
-    L = 1/n * sum over rows [ - sum_a T(a) log p(a)  -  beta * H(p) ],   p = softmax(z)
+    L = 1/n * sum over rows [ - sum_a T(a) log p(a)  -  beta * H(p) ]
 
-Soft cross-entropy is beta = 0 with T a distribution; RFT's one-hot T is a special case; REINFORCE is
-T = reward at the action taken, beta = 1. Its gradient in the logits is closed, so engines need only
-carry it back through the network.
+Soft cross-entropy is beta = 0 with T a distribution; RFT's one-hot T is a special case; REINFORCE
+is T = reward at the action taken, beta = 1. Its gradient in the logits is closed, so engines need
+only carry it back through the network.
 """
 
 from __future__ import annotations

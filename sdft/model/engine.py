@@ -1,8 +1,8 @@
 """What an engine is: one model, scored with or without an adapter, and one update step.
 
-The adapter is a value. Engines take it as an argument and return a new one; ``adapter=None`` is the
-base model, which is the teacher. Nothing here imports torch or ONNX Runtime, so sessions, stores and
-tests handle adapters as plain NumPy vectors.
+The adapter is a value. Engines take it as an argument and return a new one; ``adapter=None`` is
+the base model, which is the teacher. Nothing here imports torch or ONNX Runtime, so sessions, stores
+and tests handle adapters as plain NumPy vectors.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -72,7 +73,7 @@ class Adapter:
         """Euclidean distance between two adapters."""
         return float(np.linalg.norm(self.vector.astype(np.float64) - other.vector))
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Short fingerprint of the exact weights."""
         return hashlib.sha256(self.vector.tobytes()).hexdigest()[:16]
@@ -153,7 +154,7 @@ class Engine(Protocol):
         ...
 
     def logits(self, prompts: Sequence[Prompt], adapter: Adapter | None) -> np.ndarray:
-        """Logits of the three route codes, float64 [prompts, 3]; ``adapter=None`` is the teacher."""
+        """Logits of the route codes, float64 [prompts, 3]; ``adapter=None`` is the teacher."""
         ...
 
     def train_step(

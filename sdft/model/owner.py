@@ -1,7 +1,7 @@
 """One thread owns the model.
 
-Sessions of many people share one physical model. Their calls queue here: decisions go before teacher
-passes, teacher passes before updates, and within a kind first come, first served. Each caller waits
+Sessions of many people share one physical model. Their calls queue here: decisions go before
+teacher passes, these before updates, and within a kind first come, first served. Each caller waits
 for its own result, so a session's requests stay in order; the adapters are values, so sessions
 cannot touch each other's. The thread also loads the model, so that a screen can be up before it.
 """

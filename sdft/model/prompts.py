@@ -36,6 +36,12 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _level(importance: float) -> str:
+    """The importance in a word, which a small model reads better than digits."""
+    low, medium, high = read_json("prompts.json")["importance_levels"]
+    return low if importance < 1 / 3 else medium if importance < 2 / 3 else high
+
+
 def _facts(seen: Observation) -> str:
     return read_json("prompts.json")["notification"].format(
         title=_line(seen.title),
@@ -45,6 +51,7 @@ def _facts(seen: Observation) -> str:
         local_time=seen.local_time,
         importance=seen.importance,
         percent=round(100 * seen.importance),
+        level=_level(seen.importance),
     )
 
 

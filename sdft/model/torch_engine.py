@@ -14,6 +14,7 @@ The adapter is passed in as a flat vector and mapped onto PEFT's LoRA modules by
 from __future__ import annotations
 
 import math
+import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +23,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from peft import LoraConfig, get_peft_model
-from peft.utils import get_peft_model_state_dict
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.utils.logging import disable_progress_bar
 
 from sdft.learning.losses import soft_cross_entropy
 from sdft.model.catalog import (
@@ -50,6 +51,7 @@ from sdft.model.prompts import Prompt
 from sdft.model.tokens import PromptEncoder
 
 _TRUNK_CACHE_BYTES = 512 * 1024**2
+_KEPT_PREFIXES = 128  # adapter versions whose prefix keys are kept, about 1 MB each
 
 
 def _silent(fraction: float, text: str) -> None:
@@ -65,6 +67,7 @@ def load_engine(model: str = EMBEDDED, progress: Progress = _silent) -> TorchEng
     """
     source = locate(model, progress)
     progress(0.99, f"Loading {model}")
+    disable_progress_bar()  # transformers' own; ours says the same for screen and terminal
     revision = PUBLISHED_REVISION if model == PUBLISHED else None
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
@@ -103,11 +106,15 @@ class _PrefixKeys:
 
 @dataclass
 class _Prefix:
-    """A common prompt start: its length, its trunk output [1, P, hidden], its trunk keys."""
+    """A common prompt start: its tokens, its trunk output [1, P, hidden], its trunk keys."""
 
-    length: int
+    ids: tuple[int, ...]
     hidden: torch.Tensor | None
     keys: _PrefixKeys | None
+
+    @property
+    def length(self) -> int:
+        return len(self.ids)
 
 
 class _Layers(nn.Module):
@@ -132,13 +139,14 @@ class _Layers(nn.Module):
             )
         return hidden
 
-    def forward(self, prefix: torch.Tensor | None, hidden: torch.Tensor) -> torch.Tensor:
-        """[rows, S, hidden] after these layers, each row preceded by the shared prefix."""
+    def forward(self, prefix: torch.Tensor | None, hidden: torch.Tensor, keys: _PrefixKeys):
+        """[rows, S, hidden] after these layers, each row preceded by the shared prefix, whose keys
+        are computed here unless ``keys`` has them from an earlier pass with the same weights."""
         if prefix is None:
             return self.run(hidden, 0, None)
-        keys = _PrefixKeys()
-        self.run(prefix, 0, keys)
-        keys.recording = False
+        if keys.recording:
+            self.run(prefix, 0, keys)
+            keys.recording = False
         return self.run(hidden, prefix.shape[1], keys)
 
 
@@ -156,11 +164,15 @@ class TorchEngine:
         parameters = sum(p.numel() for p in network.parameters())
         self._shares_prefix = network.config.model_type == "llama"
         self.peft_config = _lora_config(self.placement, network.config.model_type)
-        adapted = get_peft_model(network, self.peft_config).eval().requires_grad_(False)
+        with warnings.catch_warnings():  # PEFT 0.21 still asks transformers by a deprecated name
+            warnings.simplefilter("ignore", FutureWarning)
+            adapted = get_peft_model(network, self.peft_config)
+        adapted.eval().requires_grad_(False)
         self.layout = _layout(adapted, self.placement)
         self._build(network.model, network.lm_head)
         self._trunk: OrderedDict[tuple[int, ...], torch.Tensor] = OrderedDict()
         self._trunk_bytes = 0
+        self._kept_keys: OrderedDict[tuple, _PrefixKeys] = OrderedDict()
         self._prefixes: dict[tuple[int, ...], _Prefix] = {}
         self.info = ModelInfo(
             name=name,
@@ -202,7 +214,8 @@ class TorchEngine:
         vector = torch.zeros(self.layout.size)
         if adapter is not None:
             vector = torch.from_numpy(adapter.vector.copy())
-        return self._score(prompts, vector).double().numpy()
+        weights = adapter.digest if adapter is not None else "base"
+        return self._score(prompts, vector, weights).double().numpy()
 
     def train_step(
         self,
@@ -223,30 +236,46 @@ class TorchEngine:
         moved = replace(adapter, vector=vector.detach().numpy())
         return StepResult(moved, after, loss, norm, logits)
 
-    def _score(self, prompts: Sequence[Prompt], vector: torch.Tensor) -> torch.Tensor:
-        """Route logits [prompts, 3] under an adapter vector, differentiable in it."""
+    def _score(
+        self, prompts: Sequence[Prompt], vector: torch.Tensor, weights_id: str | None = None
+    ) -> torch.Tensor:
+        """Route logits [prompts, 3] under an adapter vector, differentiable in it.
+
+        ``weights_id`` names the vector's value where no gradient is wanted: the adapted layers'
+        keys of the shared prefix are then kept for the next pass with the same weights.
+        """
         encoded = [self.encoder.encode(prompt) for prompt in prompts]
         shared = {e.ids[: e.prefix] for e in encoded} if self._shares_prefix else {()}
         if len(shared) > 1:  # student and teacher prompts never meet in one batch
             raise ValueError("prompts of one batch must begin with the same system message")
         prefix = self._prefix(shared.pop())
+        keys = self._upper_keys(prefix, weights_id)
         suffixes = [self._trunk_output(e.ids, prefix) for e in encoded]
         hidden = nn.utils.rnn.pad_sequence(suffixes, batch_first=True)
         weights = {self._slots[n]: view for n, view in self.layout.split(vector).items()}
-        hidden = torch.func.functional_call(self._upper, weights, (prefix.hidden, hidden))
+        hidden = torch.func.functional_call(self._upper, weights, (prefix.hidden, hidden, keys))
         last = torch.tensor([len(s) - 1 for s in suffixes])
         final = self._norm(hidden[torch.arange(len(suffixes)), last])
         return final @ self._codes.T
+
+    def _upper_keys(self, prefix: _Prefix, weights_id: str | None) -> _PrefixKeys:
+        if weights_id is None:
+            return _PrefixKeys()
+        keys = self._kept_keys.setdefault((prefix.ids, weights_id), _PrefixKeys())
+        self._kept_keys.move_to_end((prefix.ids, weights_id))
+        if len(self._kept_keys) > _KEPT_PREFIXES:
+            self._kept_keys.popitem(last=False)
+        return keys
 
     @torch.no_grad()
     def _prefix(self, ids: tuple[int, ...]) -> _Prefix:
         if ids not in self._prefixes:
             if not ids:
-                return _Prefix(0, None, None)
+                return _Prefix((), None, None)
             keys = _PrefixKeys()
             hidden = self._lower.run(self._embed(torch.tensor([ids])), 0, keys)
             keys.recording = False
-            self._prefixes[ids] = _Prefix(len(ids), hidden, keys)
+            self._prefixes[ids] = _Prefix(ids, hidden, keys)
         return self._prefixes[ids]
 
     @torch.no_grad()
@@ -277,15 +306,13 @@ def _lora_config(placement: AdapterPlacement, model_type: str) -> LoraConfig:
 
 
 def _layout(adapted, placement: AdapterPlacement) -> AdapterLayout:
-    """PEFT's own tensor names and shapes, in module order."""
-    saved = get_peft_model_state_dict(adapted)
-    shapes = []
-    for name, parameter in adapted.named_parameters():
-        if ".lora_" in name:
-            plain = name.replace(".default.", ".")
-            assert_same = saved[plain].shape
-            shapes.append((plain, tuple(assert_same)))
-    return AdapterLayout(tuple(shapes), placement.rank, placement.alpha)
+    """PEFT's own names (as in adapter_model.safetensors) and shapes, in module order."""
+    shapes = tuple(
+        (name.replace(".default.", "."), tuple(parameter.shape))
+        for name, parameter in adapted.named_parameters()
+        if ".lora_" in name
+    )
+    return AdapterLayout(shapes, placement.rank, placement.alpha)
 
 
 def _adamw(vector: nn.Parameter, state: OptimizerState, settings: StepSettings) -> OptimizerState:

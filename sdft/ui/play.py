@@ -57,8 +57,12 @@ class PlayScreen:
         page.stop(self.stop, [session_id], None, **many)
         page.reset(self.reset, None, both, **many)
 
-    def open(self, session_id: str) -> Iterator[Update]:
-        """A visitor arrives: show the model loading, then their session or a new one."""
+    def open(self, session_id: str, request: gr.Request) -> Iterator[Update]:
+        """A visitor arrives: show the model loading, then their session or a new one.
+
+        A link with ``?session=…`` opens that session, for a second screen or a program's.
+        """
+        session_id = request.query_params.get("session") or session_id
         owner = self._host.owner
         while owner.status.kind == "loading":
             yield self._encoded(loading_view(owner.status, self._owners)), gr.skip()
@@ -72,8 +76,9 @@ class PlayScreen:
             hosted = None  # of another model, or its data folder is gone: begin afresh
         if hosted is None:
             yield from self._begin(owners()[0], 0)
-        else:
-            yield from self._watch(hosted)
+            return
+        yield self._encoded(view(hosted, self._owners)), hosted.id
+        yield from self._watch(hosted)
 
     def reset(self, event: gr.EventData) -> Iterator[Update]:
         """Begin a new session with the chosen persona and seed."""

@@ -63,7 +63,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         server_port=options.port,
         inbrowser=options.open,
         head=head_html(),
-        theme=gr.themes.Base(font="system-ui", font_mono="ui-monospace"),
+        theme=gr.themes.Base(
+            font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
+        ),
+        footer_links=[],
         max_threads=_THREADS,
         show_error=True,
     )

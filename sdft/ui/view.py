@@ -11,6 +11,7 @@ from typing import Any
 from sdft.assets import read_json
 from sdft.host import Activity, Hosted
 from sdft.learning.replay import draw_chances
+from sdft.learning.target import BlendSettings
 from sdft.metrics import metrics
 from sdft.model.owner import ModelStatus
 from sdft.session import Session
@@ -78,7 +79,7 @@ def view(hosted: Hosted, owners: Sequence[dict[str, str]]) -> dict[str, Any]:
         "saved": [_item(d) for d in session.phone.on(Surface.SAVED)[:_SAVED_SHOWN]],
         "pending": [_pending(d, session, text) for d in session.phone.pending()],
         "decision": _decision(decided[-1]) if decided else None,
-        "lesson": _lesson(records, titles, text),
+        "lesson": _lesson(records, titles, session.settings.blend, text),
         "replay": _replay(session, records),
         "metrics": _metrics(records),
         "ledger": _ledger(records, titles, text),
@@ -195,7 +196,10 @@ def _newest(records: Sequence[Record], kind: type) -> Any:
 
 
 def _lesson(
-    records: Sequence[Record], titles: dict[int, str], text: dict[str, str]
+    records: Sequence[Record],
+    titles: dict[int, str],
+    blend: BlendSettings,
+    text: dict[str, str],
 ) -> dict[str, Any] | None:
     reviewed = _newest(records, Reviewed)
     if reviewed is None:
@@ -215,7 +219,18 @@ def _lesson(
         "before": mine.before if mine else None,
         "after": mine.after if mine else None,
         "group": reviewed.group,
+        "formula": _formula(reviewed, blend),
     }
+
+
+def _formula(reviewed: Reviewed, blend: BlendSettings) -> str | None:
+    """The target of the supported route with its numbers, T = teacher + sealed + evidence."""
+    if reviewed.outcome.reliability is not Reliability.RELIABLE:
+        return None
+    (route,) = reviewed.outcome.support
+    q, d, t = (x[route.index] for x in (reviewed.teacher, reviewed.sealed, reviewed.target))
+    weights = f"{blend.teacher:.2f}·{q:.2f} + {blend.sealed:.2f}·{d:.2f} + {blend.evidence:.2f}·1"
+    return f"T = {weights} = {t:.2f}"
 
 
 def _replay(session: Session, records: Sequence[Record]) -> dict[str, Any]:

@@ -86,9 +86,9 @@ class Phone:
             key=lambda d: (d.due, d.decision.t),
         )
 
-    def due(self) -> list[Delivered]:
-        """Callbacks whose window has closed, in the order in which they closed."""
-        return [d for d in self.pending() if d.due <= self.clock]
+    def due(self, clock: int) -> list[Delivered]:
+        """Callbacks whose window has closed at ``clock``, in the order in which they closed."""
+        return [d for d in self.pending() if d.due <= clock]
 
     def deliver(self, decision: SealedDecision) -> None:
         """Execute a decision on its surface and queue silence as its callback."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,10 +68,12 @@ def encode(view: Mapping[str, Any] | None) -> str | None:
 
     Text rather than a dict, because Gradio makes every field of a dict value reactive and compares
     it several times. ``<`` is escaped so that nothing on the way can take a title for markup.
+    ``sent`` makes each text new: the browser would never hear of a second, equal refusal.
     """
     if view is None:
         return None
-    text = json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    stamped = {**view, "sent": time.time_ns()}
+    text = json.dumps(stamped, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
 
 
