@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import settings as effort
 from hypothesis import strategies as st
 
+from sdft.assets import read_json
 from sdft.autopilot import NoOwner, answer_for, play
 from sdft.learning.behavior import BehaviorSettings
 from sdft.learning.losses import softmax
@@ -106,7 +107,7 @@ def test_a_long_run_keeps_the_causal_order():
         else:
             assert isinstance(record, Learned)
             assert not steps_left and record.updates == updates
-    assert decided == 90 and updates == 2 * (session.lesson_count - 3) > 40
+    assert decided == 90 and updates == 2 * (session.lesson_count - 3) > 20
 
 
 def test_every_decision_is_scored_at_once_by_its_own_notification():
@@ -141,8 +142,8 @@ def test_the_teacher_is_the_base_model_however_much_the_adapter_has_moved():
     session = autopilot(session_on(small_stream(60), engine))
     assert of(session, Learned)[-1].distance > 0
     for prompt, adapted in engine.prompts:
-        assert adapted == prompt.messages[-1].content.endswith("\nAction:")
-        assert adapted != prompt.messages[-1].content.endswith("\nRight action:")
+        asked = "student" if adapted else "teacher"
+        assert prompt.messages[0].content == read_json("prompts.json")[f"{asked}_system"]
     last = of(session, Reviewed)[-1]
     teacher = next(p for p, adapted in reversed(engine.prompts) if not adapted)
     fresh = TinyEngine().logits([teacher], None)
@@ -394,7 +395,7 @@ def test_the_engine_never_reads_a_utility_or_a_preference():
     engine = TinyEngine()
     session = autopilot(session_on(stream, engine))
     text = "\n".join(m.content for prompt, _ in engine.prompts for m in prompt.messages)
-    assert stream[0].seen.title in text and "Right action:" in text
+    assert stream[0].seen.title in text and read_json("prompts.json")["teacher_system"] in text
     for secret in (*map(str, utilities), "0.918", "prefer", "utilit"):
         assert secret not in text
     assert str(utilities[0]) in "\n".join(timeless(of(session, Scored)))

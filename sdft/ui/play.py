@@ -39,8 +39,8 @@ class PlayScreen:
         self._host = host
         self._owners = owner_list()
 
-    def build(self) -> None:
-        """Place the components into the current Blocks and connect them."""
+    def build(self, screen: gr.Blocks) -> None:
+        """Place the components into ``screen``, which is open, and connect them."""
         session_id = gr.BrowserState("", storage_key="sdft-session", secret="sdft")
         page = stage("play", scripts=_SCRIPTS)
         data = feed("play", loading_view(self._host.owner.status, self._owners))
@@ -50,12 +50,18 @@ class PlayScreen:
             "concurrency_limit": None,
             "api_visibility": "private",
         }
-        many = {"trigger_mode": "multiple", **options}
-        gr.context.Context.root_block.load(self.open, [session_id], both, **options)
-        page.gesture(self.gesture, [session_id], both, **many)
-        page.autopilot(self.autopilot, [session_id], both, **many)
-        page.stop(self.stop, [session_id], None, **many)
-        page.reset(self.reset, None, both, **many)
+        gr.on([screen.load], self.open, [session_id], both, api_name="screen_open", **options)
+        # Gradio's default would drop a gesture made while an earlier one is being answered.
+        options["trigger_mode"] = "multiple"
+        # Names of their own: a handler's default name would push the public endpoints aside.
+        for event, handler, inputs, outputs in (
+            ("gesture", self.gesture, [session_id], both),
+            ("autopilot", self.autopilot, [session_id], both),
+            ("stop", self.stop, [session_id], None),
+            ("reset", self.reset, None, both),
+        ):
+            listen = getattr(page, event)
+            listen(handler, inputs, outputs, api_name=f"screen_{event}", **options)
 
     def open(self, session_id: str, request: gr.Request) -> Iterator[Update]:
         """A visitor arrives: show the model loading, then their session or a new one.

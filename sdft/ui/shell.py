@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
 def build(host: Host) -> gr.Blocks:
     """All screens as one Blocks."""
     with gr.Blocks(title="Online-SDFT Playground", fill_width=True, analytics_enabled=False) as app:
-        PlayScreen(host).build()
+        PlayScreen(host).build(app)
         add_endpoints(host)
     return app
 
