@@ -221,7 +221,9 @@ def read_trace(path: str | Path) -> Trace:
     """
     name = Path(path).name
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        # Not splitlines(): titles may contain U+2028 and its like, which end no line of JSON.
+        text = Path(path).read_text(encoding="utf-8").removesuffix("\n")
+        lines = text.split("\n") if text else []
     except UnicodeDecodeError as error:
         raise TraceError(f"{name}: not UTF-8 text; choose a trace exported by this app") from error
     return parse_trace(lines, name)

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sdft.autopilot import play
 from sdft.learning.losses import soft_cross_entropy
 from sdft.model.engine import (
     MAX_PROMPT_TOKENS,
@@ -229,3 +230,9 @@ def greedy(settings: Settings | None = None, **update) -> Settings:
 def timeless(records: Sequence[Record]) -> list[str]:
     """Records as lines of JSON without their timing, for comparing two runs."""
     return [without_seconds(to_json(record)) for record in records]
+
+
+def autopilot(session: Session, events: int | None = None) -> Session:
+    """Let the simulated owner play, to the end or for so many cards."""
+    play(session, events or len(session.stream), lambda done: True)
+    return session

@@ -39,6 +39,7 @@ from tests.fakes import (
     LIKED,
     Tape,
     TinyEngine,
+    autopilot,
     card,
     greedy,
     session_on,
@@ -49,11 +50,6 @@ from tests.fakes import (
 
 PUSH, DIGEST, SILENT = (9.0, 0.0, 0.0), (0.0, 9.0, 0.0), (0.0, 0.0, 9.0)
 LEARNER_SEES = (Decided, Matured, Reviewed, Updated, Learned)
-
-
-def autopilot(session: Session, events: int | None = None) -> Session:
-    play(session, events or len(session.stream), lambda done: True)
-    return session
 
 
 def answer(session: Session) -> None:

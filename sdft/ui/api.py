@@ -67,7 +67,7 @@ def add_endpoints(host: Host) -> None:
         chosen = settings_from(json.loads(settings)) if "{" in settings else None
         chosen = chosen or preset(settings or "default")
         if stream.strip():
-            lines = read_stream(stream.splitlines(), name="stream")
+            lines = read_stream(stream.split("\n"), name="stream")
             start = start_own(lines, "own stream", seed, chosen)
         else:
             start = start_named(persona, seed, chosen, events)
