@@ -89,7 +89,8 @@ class Hosted:
 
     def autopilot(self, events: int) -> Future:
         """Let the simulated owner answer ``events`` cards."""
-        if not isinstance(events, int) or not 1 <= events <= 10_000:
+        whole = isinstance(events, int) and not isinstance(events, bool)
+        if not whole or not 1 <= events <= 10_000:
             raise HostError(f"autopilot events is {events!r}; use a whole number from 1 to 10000")
         self._stop.clear()
         return self._command("autopilot", lambda: self._autopilot(events))
@@ -112,6 +113,8 @@ class Hosted:
         self._show(Activity(kind))
         try:
             run()
+            if kind != "learning" and self.session.lessons_due:
+                self._command("learning", self._learn)
         except (GestureError, OrderError, NoOwner):
             self._show(Activity())
             raise
@@ -119,8 +122,6 @@ class Hosted:
             self._show(Activity("problem", str(error)))
             raise
         finally:
-            if kind != "learning" and self.session.lessons_due:
-                self._command("learning", self._learn)
             with self._changed:
                 self._busy -= 1
             if self.activity.kind != "problem":
@@ -140,6 +141,7 @@ class Hosted:
     def _react(self, notification_id: str, outcome: Outcome) -> None:
         session = self.session
         session.learn_all()
+        session.catch_up()  # a full disk may have cut the last command off
         newest = session.phone.current
         session.react(notification_id, outcome)
         session.release()
