@@ -1,8 +1,8 @@
 """What an engine is: one model, scored with or without an adapter, and one update step.
 
 The adapter is a value. Engines take it as an argument and return a new one; ``adapter=None`` is
-the base model, which is the teacher. Nothing here imports torch or ONNX Runtime, so sessions, stores
-and tests handle adapters as plain NumPy vectors.
+the base model, which is the teacher. Nothing here imports torch or ONNX Runtime, so sessions,
+stores and tests handle adapters as plain NumPy vectors.
 """
 
 from __future__ import annotations
