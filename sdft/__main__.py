@@ -69,13 +69,24 @@ def run(arguments: argparse.Namespace) -> dict:
 def _start(arguments: argparse.Namespace) -> Start:
     settings = with_changes(preset(arguments.preset), arguments.set)
     if arguments.stream:
-        stream, name = read_stream(arguments.stream), Path(arguments.stream).stem
+        if arguments.change:
+            raise ValueError("--change is for generated streams; leave --stream or --change out")
+        stream, name, changes = read_stream(arguments.stream), Path(arguments.stream).stem, ()
     else:
         persona = arguments.persona or "published"
-        stream = generate(StreamSpec(persona, arguments.seed, arguments.events))
+        changes = tuple(map(_change, arguments.change))
+        stream = generate(StreamSpec(persona, arguments.seed, arguments.events, changes))
         name = f"{persona} {arguments.seed}"
     owner = arguments.persona or ""
-    return Start(tuple(stream), name, owner, arguments.seed, settings, arguments.method)
+    seed, method = arguments.seed, arguments.method
+    return Start(tuple(stream), name, owner, seed, settings, method, changes)
+
+
+def _change(text: str) -> tuple[int, str]:
+    event, found, persona = text.partition(":")
+    if not found or not event.isdecimal():
+        raise ValueError(f"--change is {text!r}; write for example 121:parent")
+    return int(event), persona
 
 
 def _summary(result: Metrics, seconds: float) -> dict:
@@ -141,6 +152,13 @@ def parser() -> argparse.ArgumentParser:
     go.add_argument("--stream", help="a stream file (JSON Lines); default: generated")
     go.add_argument("--persona", choices=list(load_personas()), help="whose phone it is")
     go.add_argument("--events", type=int, default=240, help="length of a generated stream")
+    go.add_argument(
+        "--change",
+        action="append",
+        default=[],
+        metavar="121:parent",
+        help="from this event on another persona owns the phone",
+    )
     go.add_argument("--seed", type=int, default=0, help="of stream, adapter and all draws")
     go.add_argument("--method", default="online-sdft", choices=list(METHODS))
     go.add_argument("--preset", default="default", help="default (guard on), published, demo")

@@ -58,6 +58,12 @@ def test_the_same_call_gives_the_same_trace(run, tmp_path):
     assert lines("one") != lines("three", "--set", "update.steps=1")
 
 
+def test_a_taste_may_change_on_the_way(run, tmp_path):
+    trace = tmp_path / "change.jsonl"
+    run("--persona", "parent", "--events", "6", "--change", "4:exam_student", "--trace", str(trace))
+    assert read_trace(trace).header.changes == ((4, "exam_student"),)
+
+
 def test_the_frozen_model_never_learns(run, tmp_path):
     trace = tmp_path / "base.jsonl"
     found = run("--events", "20", "--method", "base", "--trace", str(trace))
@@ -80,6 +86,9 @@ def test_doctor_decides_and_learns(tiny_folder, capsys):
         (("run", "--set", "update.stepz=2"), "'update.stepz=2' names no setting"),
         (("run", "--set", "update.steps=-1"), "steps is -1; use a whole number from 0"),
         (("run", "--set", "behavior.epsilon=2"), "epsilon is 2"),
+        (("run", "--change", "soon"), "--change is 'soon'; write for example 121:parent"),
+        (("run", "--events", "9", "--change", "10:parent"), "the event must be a whole number"),
+        (("run", "--stream", DEMO, "--change", "5:parent"), "--change is for generated streams"),
         (("run", "--events", "0"), "events must be a whole number from 1"),
         (("replay", "missing.jsonl"), "missing.jsonl"),
         (("replay", DEMO), "five_minute_demo.jsonl, line 1"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import queue
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -121,6 +122,9 @@ class ModelOwner:
             self._engine = load(self._report)
         except EngineError as error:
             self.status = ModelStatus("failed", str(error))
+        except Exception as error:  # whatever it was, a screen that loads for ever is worse
+            traceback.print_exc()
+            self.status = ModelStatus("failed", f"The model could not be loaded: {error}")
         else:
             self.status = ModelStatus("ready", f"{self._engine.info.name} is ready", 1.0)
         self._settled.set()

@@ -26,7 +26,7 @@ from sdft.settings import preset, settings_from
 from sdft.starts import start_named, start_own
 from sdft.store import StoreError
 from sdft.trace import to_json, write_trace
-from sdft.ui.play import _outcome
+from sdft.world.routes import outcome_named
 from sdft.world.stream import read_stream
 
 
@@ -83,7 +83,7 @@ def add_endpoints(host: Host) -> None:
     def react(session_id: str, notification_id: str, outcome: str) -> list:
         """Do something with a notification; returns the trace's new records."""
         hosted = host.find(session_id)
-        hosted.react(notification_id, _outcome(outcome)).result()
+        hosted.react(notification_id, outcome_named(outcome)).result()
         return _new_records(hosted)
 
     @_sentences

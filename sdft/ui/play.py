@@ -15,7 +15,7 @@ from sdft.store import StoreError
 from sdft.ui.components.persistent import encode, feed, stage
 from sdft.ui.view import loading_view, view, words
 from sdft.world.persona import load_personas
-from sdft.world.routes import Outcome
+from sdft.world.routes import outcome_named
 
 _SCRIPTS = ("dom", "charts", "swipe", "phone", "drawers", "panels", "replay")
 _POLL_SECONDS = 0.25  # how often a loading model is asked how far it is
@@ -94,7 +94,7 @@ class PlayScreen:
         """Pass a gesture on and show what follows from it."""
         try:
             hosted = self._host.find(session_id)
-            outcome = _outcome(event.outcome)
+            outcome = outcome_named(event.outcome)
             done = hosted.react(str(event.notification_id), outcome)
         except (ValueError, EngineError, StoreError) as error:
             yield self._problem(error), gr.skip()
@@ -145,12 +145,3 @@ class PlayScreen:
     @staticmethod
     def _encoded(model: dict[str, Any]) -> str | None:
         return encode(model)
-
-
-def _outcome(name: Any) -> Outcome:
-    """An outcome by name. Raises ValueError that lists what there is."""
-    try:
-        return Outcome(name)
-    except ValueError as error:
-        known = ", ".join(outcome.name for outcome in Outcome)
-        raise ValueError(f"outcome is {str(name)[:60]!r}; use one of {known}") from error

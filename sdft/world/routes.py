@@ -141,6 +141,15 @@ CONSEQUENCES: dict[Outcome, Consequence] = {
 }
 
 
+def outcome_named(name: object) -> Outcome:
+    """An outcome by its name. Raises ValueError that lists what there is."""
+    try:
+        return Outcome(name)
+    except ValueError as error:
+        known = ", ".join(outcome.name for outcome in Outcome)
+        raise ValueError(f"outcome is {str(name)[:60]!r}; use one of {known}") from error
+
+
 def default_outcome(route: Route) -> Outcome:
     """What is recorded after ``route`` if its owner makes no gesture before the window closes."""
     return Outcome.NO_OBSERVABLE_SELECTION if route is Route.ARCHIVE else Outcome.IGNORED

@@ -78,10 +78,11 @@ def test_errors_reach_their_caller_and_the_model_goes_on():
     owner.close()
 
 
-def test_a_model_that_cannot_be_loaded_says_why_to_everybody():
+@pytest.mark.parametrize("kind", [EngineError, OSError])
+def test_a_model_that_cannot_be_loaded_says_why_to_everybody(kind):
     def load(progress):
         progress(0.5, "half way")
-        raise EngineError("no weights here; do this and that")
+        raise kind("no weights here; do this and that")
 
     owner = ModelOwner(load)
     with pytest.raises(EngineError, match="do this and that"):

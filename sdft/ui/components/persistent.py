@@ -21,8 +21,9 @@ from typing import Any
 
 import gradio as gr
 
-ASSETS = Path(__file__).resolve().parents[3] / "assets"
-COMPONENTS = ASSETS / "components"
+from sdft.assets import asset_path, read_json
+
+COMPONENTS = asset_path("components")
 
 # Gradio runs a template as code: these are the characters that would start some.
 TEMPLATE_CODE = ("`", "${", "{{", "\\", "@children")
@@ -79,7 +80,7 @@ def encode(view: Mapping[str, Any] | None) -> str | None:
 
 def strings(language: str = "en") -> dict[str, str]:
     """Return every visible word of the screens in ``language``, by key."""
-    return json.loads((ASSETS / "text" / f"{language}.json").read_text(encoding="utf-8"))
+    return read_json("text", f"{language}.json")
 
 
 def head_html() -> str:
@@ -87,7 +88,7 @@ def head_html() -> str:
 
     Not ``launch(css=…)``: Gradio 6 rewrites that text and drops every ``@container`` rule.
     """
-    css = (ASSETS / "style.css").read_text(encoding="utf-8")
+    css = asset_path("style.css").read_text(encoding="utf-8")
     return f"<style>{css}</style>"
 
 
