@@ -83,13 +83,6 @@ def cache_folder() -> Path:
     return Path(base) / "online-sdft-playground"
 
 
-def is_cached(model: str) -> bool:
-    """Whether ``model`` loads without any network."""
-    if model == EMBEDDED:
-        return (cache_folder() / _CONVERTED / "config.json").exists()
-    return (Path(model) / "config.json").exists()
-
-
 def locate(model: str, progress: Progress) -> str:
     """A folder (or hub id) that transformers can load, fetching the embedded model if needed.
 

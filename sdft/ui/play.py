@@ -71,10 +71,10 @@ class PlayScreen:
         session_id = request.query_params.get("session") or session_id
         owner = self._host.owner
         while owner.status.kind == "loading":
-            yield self._encoded(loading_view(owner.status, self._owners)), gr.skip()
+            yield encode(loading_view(owner.status, self._owners)), gr.skip()
             owner.wait_for_news(_POLL_SECONDS)
         if owner.status.kind == "failed":
-            yield self._encoded(loading_view(owner.status, self._owners)), gr.skip()
+            yield encode(loading_view(owner.status, self._owners)), gr.skip()
             return
         try:
             hosted = self._host.find(session_id) if session_id else None
@@ -83,7 +83,7 @@ class PlayScreen:
         if hosted is None:
             yield from self._begin(owners()[0], 0)
             return
-        yield self._encoded(view(hosted, self._owners)), hosted.id
+        yield encode(view(hosted, self._owners)), hosted.id
         yield from self._watch(hosted)
 
     def reset(self, event: gr.EventData) -> Iterator[Update]:
@@ -121,7 +121,7 @@ class PlayScreen:
         except (ValueError, EngineError, StoreError) as error:
             yield self._problem(error), gr.skip()
             return
-        yield self._encoded(view(hosted, self._owners)), hosted.id
+        yield encode(view(hosted, self._owners)), hosted.id
         yield from self._watch(hosted)
 
     def _watch(self, hosted: Hosted, done: Future | None = None) -> Iterator[Update]:
@@ -134,14 +134,10 @@ class PlayScreen:
             error = done.exception() if done is not None and done.done() else None
             if error is not None and shown["state"]["kind"] != "problem":
                 shown["state"] = {"kind": "problem", "text": str(error), "progress": None}
-            yield self._encoded(shown), gr.skip()
+            yield encode(shown), gr.skip()
             if idle and hosted.revision == revision:
                 return
 
     def _problem(self, error: Exception) -> str | None:
         state = {"kind": "problem", "text": str(error), "progress": None}
-        return self._encoded({"state": state, "personas": self._owners})
-
-    @staticmethod
-    def _encoded(model: dict[str, Any]) -> str | None:
-        return encode(model)
+        return encode({"state": state, "personas": self._owners})

@@ -102,6 +102,14 @@ class Player:
         self.settled()
         return self
 
+    def begin(self, persona: str, seed: int) -> None:
+        """A new session with a generated stream."""
+        self.at("persona").select_option(persona)
+        self.at("seed").fill(str(seed))
+        self.at("reset").click()
+        self.page.wait_for_selector(f"[data-notification-id^=g{seed}-]", timeout=60_000)
+        self.settled()
+
     def card(self) -> tuple[str, str]:
         """(notification id, route) of the card that is there."""
         node = self.page.locator(CARD)

@@ -111,11 +111,7 @@ def test_touch_at_phone_width(app, new_player):
 
 def test_digest_and_saved_corrections(app, new_player):
     player = new_player().open(app.url)
-    player.at("persona").select_option("oncall_engineer")
-    player.at("seed").fill("3")
-    player.at("reset").click()
-    player.page.wait_for_selector("[data-notification-id^=g3-]", timeout=60_000)
-    player.settled()
+    player.begin("oncall_engineer", 3)
     player.answer_until("ARCHIVE", "delete")
     player.answer("ignore")
     player.settled()
@@ -133,10 +129,7 @@ def test_digest_and_saved_corrections(app, new_player):
 
 def test_autopilot_shows_progress_and_stops(app, new_player):
     player = new_player().open(app.url)
-    player.at("persona").select_option("published")
-    player.at("seed").fill("4")
-    player.at("reset").click()
-    player.page.wait_for_selector("[data-notification-id^=g4-]", timeout=60_000)
+    player.begin("published", 4)
     player.at("autopilot-count").fill("100")
     player.at("autopilot").click()
     player.page.wait_for_function(

@@ -44,4 +44,3 @@ def test_another_file_than_expected_is_not_used(tmp_path):
 def test_a_second_start_uses_the_cache(embedded_folder, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     assert locate(EMBEDDED, lambda *_: None) == str(embedded_folder)
-    assert catalog.is_cached(EMBEDDED)
